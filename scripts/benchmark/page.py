@@ -103,6 +103,8 @@ def _operations(part: Any) -> Iterator[Figure]:
                 python = part.get("python", {}).get(operation)
                 bound = "" if python is None else _PYTHON.format(python)
                 yield Figure(f"{operation}, {column}", figures["ratio"], goal, least=True, bound=bound)
+    for operation, percent in part.get("python", {}).items():
+        yield Figure(f"{operation}, Python in the daemon, of the CPU time", _alone(percent), unit=" %")
 
 
 _CGROUPS = """\

@@ -66,6 +66,11 @@ def test_a_slow_operation_says_how_much_of_it_is_python() -> None:
     assert "mkdir, native: 48 % of the CPU time is Python" in page.text(recording(operations=part))
 
 
+def test_the_share_of_python_stands_beside_each_operation() -> None:
+    part = {"operations": {"stat": {"native": {"ratio": {**SPREAD, "median": 2}}}}, "python": {"stat": 23}}
+    assert "| stat, Python in the daemon, of the CPU time | 23.0 % |" in page.text(recording(operations=part))
+
+
 def test_a_slow_call_stands_beside_the_least_that_it_can_take() -> None:
     def more(us: float) -> dict[str, object]:
         return {"more_us": {"min": us, "median": us, "max": us}}
