@@ -90,8 +90,8 @@ def asks_for_an_attribute(pid: int) -> bool:
 
 @contextmanager
 def elsewhere(tree: Path, place: Path) -> Iterator[int]:
-    """A process with a mount namespace of its own, in which the tree is at another place too."""
-    script = 'mount --bind "$1" "$2"; echo; exec sleep 1000'
+    """A process with a mount namespace of its own, in which the tree is at another place."""
+    script = 'mount --bind "$1" "$2"; umount "$1"; echo; exec sleep 1000'
     command = ["unshare", "-m", "--propagation=slave", "sh", "-c", script, "-", str(tree), str(place)]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
