@@ -177,10 +177,11 @@ def host_root() -> tuple[Path, str, str, str]:
 
 
 NULL = "null"
+NATIVE = "native"
 COLUMNS: dict[str, Callable[[Bench], AbstractContextManager[Column]]] = {
     NULL: null,
     "cached": lambda bench: null(bench, "--cached"),
-    "native": partial(fake, transport="native"),
+    NATIVE: partial(fake, transport="native"),
     "fusepy": partial(fake, transport="fusepy"),
     "model": model,
     "host": host,

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from . import calls, curves, running
+from .operation_goals import bound_of, goal_of
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 RECORDING = Path(__file__).with_name("recorded.json")
@@ -91,17 +92,15 @@ _OPERATIONS = """\
 `scripts/bench`. Operations per second, divided by those of a FUSE file system in C that does nothing. 1 is as fast as
 FUSE without caches lets anyone be. Client and daemon share one CPU. `model` is `fakecgroup.Kernel` in the client's own
 process, without FUSE."""
-_GOALS = {"write": 1.0, "read": 1.0, "stat": 1.0, "listdir": 1.0}
-_PYTHON = "{:.0f} % of the CPU time is Python in the daemon; the rest is FUSE and the client."
 
 
 def _operations(part: Any) -> Iterator[Figure]:
     for operation, columns in part["operations"].items():
         for column, figures in columns.items():
             if figures["ratio"] is not None and column != "null":
-                goal = _GOALS.get(operation, 0.6) if column == "native" else None
+                goal = goal_of(operation) if column == "native" else None
                 python = part.get("python", {}).get(operation)
-                bound = "" if python is None else _PYTHON.format(python)
+                bound = "" if python is None else bound_of(python)
                 yield Figure(f"{operation}, {column}", figures["ratio"], goal, least=True, bound=bound)
     for operation, percent in part.get("python", {}).items():
         yield Figure(f"{operation}, Python in the daemon, of the CPU time", _alone(percent), unit=" %")

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Any
 
-from .columns import NULL
+from .columns import NATIVE, NULL
+from .operation_goals import bound_of, goal_of
 from .operations import NOTHING, OPERATIONS, Times
 from .spread import spread
 
@@ -45,12 +46,19 @@ def _figures(times: Times, operation: str, name: str) -> dict[str, Any]:
 
 
 def table(result: dict[str, Any]) -> str:
-    """A row for each operation: per column the median µs, and the ratio's median, minimum and maximum."""
+    """A row for each operation: per column the median µs, and the ratio's median, minimum and maximum. Native's goal
+    is the last.
+    """
     columns = result["columns"]
     compared = NULL in columns
-    rows = [["", *columns], ["µs per operation", *(_heading(name, compared) for name in columns)]]
+    aims = compared and NATIVE in columns
+    rows = [
+        ["", *columns, *(["native's"] if aims else [])],
+        ["µs per operation", *(_heading(name, compared) for name in columns), *(["goal"] if aims else [])],
+    ]
     for operation, figures in result["operations"].items():
-        rows.append([OPERATIONS[operation], *(_cell(name, figures[name], compared) for name in columns)])
+        goal = [f"≥ {goal_of(operation):g}{' missed' * _is_missed(operation, figures)}"] if aims else []
+        rows.append([OPERATIONS[operation], *(_cell(name, figures[name], compared) for name in columns), *goal])
     widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     run = result["run"]
@@ -61,6 +69,7 @@ def table(result: dict[str, Any]) -> str:
         *(f"{name}: {column['what']}; {column['entries']} entries listed" for name, column in columns.items()),
         f"The client's own loop is in the figures, with at most {loop:.2f} µs per operation.",
         *_shares(result["python"]),
+        *(_missed(result) if aims else []),
         *(f"no {name}: {reason}" for name, reason in result["missing"].items()),
     ]
     return "\n".join(lines)
@@ -70,6 +79,20 @@ def _shares(python: dict[str, float]) -> list[str]:
     """A line on how much is Python; none if it was not measured."""
     shown = ", ".join(f"{operation} {percent:.0f} %" for operation, percent in python.items())
     return [f"of the CPU time of client and daemon, Python in the daemon of native is: {shown}"] if shown else []
+
+
+def _is_missed(operation: str, figures: dict[str, Any]) -> bool:
+    return bool(figures[NATIVE]["ratio"]["median"] < goal_of(operation))
+
+
+def _missed(result: dict[str, Any]) -> list[str]:
+    """A line for each goal that is missed, with what bounds it if that was measured."""
+    missed = [name for name, figures in result["operations"].items() if _is_missed(name, figures)]
+    return [
+        f"native misses its goal at {OPERATIONS[name]}: {bound_of(result['python'][name])}"
+        for name in missed
+        if name in result["python"]
+    ]
 
 
 def _heading(name: str, compared: bool) -> str:
