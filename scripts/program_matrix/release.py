@@ -10,6 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import NoReturn
 
+import debian_packages
+
 from .errors import ProgramsError
 from .plain_user import REPOSITORY
 
@@ -95,7 +97,10 @@ def command_in(root: Path, directories: Sequence[Path], command: Sequence[str]) 
 def _bootstrap(suite: str, root: Path) -> None:
     """Makes a root with little more than Python, in which no service is started."""
     if shutil.which("debootstrap") is None:
-        raise ProgramsError("no debootstrap here; as root: apt-get install debootstrap")
+        try:
+            debian_packages.install("programs", ["debootstrap"])
+        except debian_packages.PackagesError as error:
+            raise ProgramsError(str(error)) from None
     unfinished = root.with_name(f"{suite}.new")
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir(parents=True)
