@@ -254,16 +254,21 @@ def start_threads(cgroup: Cgroup, of: FileContext) -> Iterator[str]:
 
 
 def _listed(cgroup: Cgroup, of: FileContext, members: Callable[[Cgroup], list[int]]) -> Iterator[str]:
-    if of.tasks is None:
-        of.tasks = TaskIterator()
-    elif of.tasks.ended:
+    walk = of.tasks
+    taken = None if walk is None else walk.taken
+    if walk is not None and taken is None:
         return
     hierarchy = cgroup.hierarchy
     set_of = hierarchy.membership.css_sets.set_of
+    tasks = [(set_of(tid), tid) for tid in members(cgroup)]
+    if walk is None:
+        walk = of.tasks = TaskIterator(tasks)
+    else:
+        walk.go_on_in(tasks)
+    if taken is not None and hierarchy.processes.find(taken) is None:
+        walk.taken = 0
     number = of.reader.numbers().number
-    if of.tasks.taken is not None and hierarchy.processes.find(of.tasks.taken) is None:
-        of.tasks.taken = 0
-    for tid in of.tasks.go_on([(set_of(tid), tid) for tid in members(cgroup)]):
+    for tid in walk:
         yield f"{number(tid) if tid else 0}\n"
 
 

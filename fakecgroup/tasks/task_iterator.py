@@ -23,29 +23,22 @@ class TaskIterator:
     seen as long as somebody is left who was there before, and the end stays the end.
     """
 
-    __slots__ = ("_begun", "_rest", "taken")
+    __slots__ = ("_rest", "taken")
 
-    taken: Tid | None  # is shown next; 0 if it has gone since
+    taken: Tid | None  # is shown next; 0 if it has gone since, None at the end
 
-    def __init__(self) -> None:
-        self.taken = None
-        self._begun = False
-        self._rest: deque[Listed] = deque()
+    def __init__(self, tasks: Sequence[Listed]) -> None:
+        self._rest = deque(tasks)
+        self._take()
 
-    @property
-    def ended(self) -> bool:
-        return self._begun and self.taken is None
+    def go_on_in(self, tasks: Sequence[Listed]) -> None:
+        """Goes on in the list as it is now."""
+        left = set(self._rest)
+        reached = next((at for at, task in enumerate(tasks) if task in left), len(tasks))
+        self._rest = deque(islice(tasks, reached, None))
 
-    def go_on(self, tasks: Sequence[Listed]) -> Iterator[Tid]:
-        """The tasks that are still to be shown, of the list as it is now."""
-        if self._begun:
-            left = set(self._rest)
-            reached = next((at for at, task in enumerate(tasks) if task in left), len(tasks))
-            self._rest = deque(islice(tasks, reached, None))
-        else:
-            self._begun = True
-            self._rest = deque(tasks)
-            self._take()
+    def __iter__(self) -> Iterator[Tid]:
+        """The tasks that are still to be shown."""
         while (tid := self.taken) is not None:
             self._take()
             yield tid
