@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryFile
 
+from .environment import environment
 from .errors import BenchmarkError
 
 
@@ -21,11 +22,10 @@ def cpu_seconds(program: str, arguments: Sequence[str] = ()) -> float:
 
     :raises BenchmarkError: it failed. The last line on its stderr says why.
     """
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     with TemporaryFile() as complaints:
         actions = [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0), (os.POSIX_SPAWN_DUP2, complaints.fileno(), 2)]
         command = [sys.executable, "-c", program, *arguments]
-        pid = os.posix_spawn(sys.executable, command, environment, file_actions=actions)
+        pid = os.posix_spawn(sys.executable, command, environment(), file_actions=actions)
         _, status, usage = os.wait4(pid, 0)
         if status != 0:
             complaints.seek(0)

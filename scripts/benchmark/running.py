@@ -23,6 +23,7 @@ from fakecgroup_mount.testing.options import read
 from fakecgroup_mount.testing.trees import Trees
 
 from . import interruption
+from .environment import environment
 from .errors import BenchmarkError, UnavailableError
 from .installed import installed
 
@@ -195,15 +196,10 @@ def _elapsed(command: Sequence[str], stdin: str | None = None) -> float:
     return (time.monotonic() - begin) * 1000
 
 
-def _environment() -> dict[str, str]:
-    """Ours, but modules are compiled once, as where they are installed."""
-    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-
-
 def output(command: Sequence[str], stdin: str | None = None) -> str:
     """What a command prints. Raises BenchmarkError if it fails."""
     try:
-        done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False, env=_environment())
+        done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False, env=environment())
     except FileNotFoundError:
         raise BenchmarkError(f"{command[0]} is not there") from None
     if done.returncode:
