@@ -196,9 +196,9 @@ class Membership:
     def count_process(self, tgid: int) -> None:
         """Count what a process has used, which has exited or is gone."""
         self.cpu.look(tgid)
-        self.memory.look(tgid)
+        memory = self.memory.look(tgid)
         if self.huge_pages:
-            self.huge_pages.look(tgid)
+            self.huge_pages.look(tgid, memory)
 
     @property
     def has_accounts(self) -> bool:
@@ -265,10 +265,10 @@ class Membership:
             self._take_ends()
         self.cpu.busy = False
         counts_huge_pages = any(hierarchy.counts_huge_pages for hierarchy in self.hierarchies)
-        for tgid in self.cpu.look_at_all():
-            self.memory.look(tgid)
+        for tgid in self.cpu.look_at_all().union(self.memory.without_account):
+            memory = self.memory.look(tgid)
             if counts_huge_pages:
-                self.huge_pages.look(tgid)
+                self.huge_pages.look(tgid, memory)
         self._woken = 0.0
         if self.awaited and (self.cpu or self.memory):
             self.look_within(_AWAITED)

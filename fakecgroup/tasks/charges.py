@@ -7,14 +7,17 @@ executes another program frees all of it. A page fault counts in the cgroup that
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
+from ..named_tuple import NamedTuple
 from .usage import Faults, MemoryUse
 
 if TYPE_CHECKING:
     from .place import Place
     from .processes import Processes
     from .tid import Tid
+    from .usage import ProcessMemory
 
 NOTHING = MemoryUse()
 #: Bits of memory.move_charge_at_immigrate: the kinds of pages that move (MOVE_ANON, MOVE_FILE; shared memory is FILE).
@@ -55,19 +58,36 @@ class Account:
         self.faults = Faults()
 
 
+class Forked(NamedTuple):
+    """A process that was forked in a cgroup and has no account yet. It had at most `resident` bytes so far."""
+
+    cgroup: Place
+    resident: int
+
+
 class MemoryCharges:
-    """The memory of the processes that are or were in a cgroup."""
+    """The memory of the processes that are or were in a cgroup.
+
+    A process that was forked there has its account from the first look on. Many end before it.
+    """
 
     _accounts: dict[Tid, Account]
+    _forked: dict[Tid, Forked]
     _spread: set[Tid]  # those with charges in several cgroups
 
     def __init__(self, processes: Processes) -> None:
         self._processes = processes
         self._accounts = {}
+        self._forked = {}
         self._spread = set()
 
     def __bool__(self) -> bool:
-        return bool(self._accounts)
+        return bool(self._accounts or self._forked)
+
+    @property
+    def without_account(self) -> Collection[Tid]:
+        """The processes that a look would open an account for."""
+        return self._forked.keys()
 
     def charged_in(self, tgid: int) -> MemoryUse:
         """What a process has charged to the cgroup that it is in."""
@@ -85,14 +105,14 @@ class MemoryCharges:
     def charged_places(self, tgid: int) -> list[Place]:
         """Where a process has been charged since its fork or its last execve(2), the latest last."""
         account = self._accounts.get(tgid)
-        return [charge.cgroup for charge in account.charges] if account is not None else []
+        if account is None:
+            return [self._forked[tgid].cgroup] if tgid in self._forked else []
+        return [charge.cgroup for charge in account.charges]
 
     def start(self, tgid: int, cgroup: Place) -> None:
-        """Open the account of a process that was forked in this cgroup: all its memory is charged there."""
-        if tgid not in self._accounts:
-            memory = self._processes.memory(tgid)
-            self._accounts[tgid] = Account(memory.image, cgroup, 0)
-            self.look(tgid)
+        """Note that a process was forked in this cgroup: all its memory is charged there."""
+        if tgid not in self._accounts and tgid not in self._forked:
+            self._forked[tgid] = Forked(cgroup, self._processes.resident(tgid))
 
     def move(self, tgid: int, cgroup: Place, takes: int = 0) -> None:
         """Note that a process is about to be in this cgroup.
@@ -100,6 +120,8 @@ class MemoryCharges:
         Its charges stay where they are, but for the kinds that it `takes` along (ANON, FILE) from the cgroup that it
         leaves (memory.move_charge_at_immigrate, get_mctgt_type).
         """
+        if tgid in self._forked:
+            self.look(tgid)
         account = self._accounts.get(tgid)
         if account is None:
             memory = self._processes.memory(tgid)
@@ -130,6 +152,7 @@ class MemoryCharges:
     def close(self, tgid: int) -> None:
         """Close the account of a process that is gone: free all its charges."""
         account = self._accounts.pop(tgid, None)
+        self._forked.pop(tgid, None)
         self._spread.discard(tgid)
         if account is not None:
             for charge in account.charges:
@@ -141,6 +164,10 @@ class MemoryCharges:
         if account is not None and peak > account.peak:
             self.note_peak(account.charges[-1].cgroup, peak - account.resident)
             account.peak = peak
+        forked = self._forked.get(tgid)
+        if forked is not None and peak > forked.resident:
+            self.note_peak(forked.cgroup, peak - forked.resident)
+            self._forked[tgid] = forked._replace(resident=peak)
 
     def note_peak(self, cgroup: Place, more: int) -> None:
         """Note that for a moment a cgroup was charged `more` bytes on top of what it has now."""
@@ -148,16 +175,20 @@ class MemoryCharges:
             for above in cgroup.lineage():
                 above.memory_changed(more)
 
-    def look(self, tgid: int) -> None:
-        """Bring the charges of a process up to date."""
+    def look(self, tgid: int) -> ProcessMemory | None:
+        """Bring the charges of a process up to date. Returns what it has; None without an account."""
         account = self._accounts.get(tgid)
-        if account is None:
-            return
+        forked = self._forked.pop(tgid, None) if account is None else None
+        if account is None and forked is None:
+            return None
         memory = self._processes.memory(tgid)
+        if account is None:
+            assert forked is not None
+            account = self._accounts[tgid] = Account(memory.image, forked.cgroup, 0)
         self._count_faults(account, memory.faults)
         if not memory.resident:
             self.close(tgid)
-            return
+            return memory
         if memory.image != account.image:
             for charge in account.charges[:-1]:
                 self._apply(charge, NOTHING.less(charge.use))
@@ -179,6 +210,7 @@ class MemoryCharges:
             if any(part) or (spike and charge is account.charges[-1]):
                 self._apply(charge, part, spike)
             spike = 0
+        return memory
 
     @staticmethod
     def _count_faults(account: Account, faults: Faults) -> None:

@@ -13,6 +13,7 @@ from ..named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from .processes import Processes
+    from .usage import ProcessMemory
 
 
 class FilePage(NamedTuple):
@@ -71,9 +72,9 @@ class HugePageCharges:
     def __bool__(self) -> bool:
         return bool(self._held)
 
-    def look(self, tgid: int) -> None:
-        """Bring what a process has up to date."""
-        has = self._processes.memory(tgid).huge_pages
+    def look(self, tgid: int, memory: ProcessMemory | None = None) -> None:
+        """Bring what a process has up to date. `memory` is what it was seen to have just now."""
+        has = (self._processes.memory(tgid) if memory is None else memory).huge_pages
         had = self._held.get(tgid, _NONE)
         if has == had:
             return

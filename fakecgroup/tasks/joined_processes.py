@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 _ASKED = (
     *("find", "threads", "changing", "all", "privileges", "watch", "follow", "follow_thread", "kill", "freeze"),
-    *("settle_stopped", "cpu", "thread_cpu", "memory", "machine_memory", "forked", "ended", "newest", "wake"),
+    *("settle_stopped", "cpu", "thread_cpu", "memory", "resident", "machine_memory"),
+    *("forked", "ended", "newest", "wake"),
 )
 
 
@@ -130,6 +131,9 @@ class JoinedProcesses:
 
     def memory(self, tgid: int) -> ProcessMemory:
         return self._of(tgid).memory(tgid)
+
+    def resident(self, tgid: int) -> int:
+        return self._of(tgid).resident(tgid)
 
     def machine_cpu(self) -> Sequence[CpuTime]:
         """That of the machine; simulated processes do not run on it."""

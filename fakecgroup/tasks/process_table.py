@@ -129,6 +129,9 @@ class ProcessTable:
         use = NO_MEMORY if task is None or task.zombie else self.memory_of(tgid)
         return ProcessMemory(use, resident=use.total + use.swap, peak=use.total + use.swap)
 
+    def resident(self, tgid: int) -> int:
+        return self.memory(tgid).resident
+
     def machine_cpu(self) -> Sequence[CpuTime]:
         return ()
 

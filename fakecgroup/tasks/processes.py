@@ -108,6 +108,9 @@ class Processes(Protocol):
     def memory(self, tgid: int) -> ProcessMemory:
         """The memory of a process: after its exit only the faults, after its reaping nothing."""
 
+    def resident(self, tgid: int) -> int:
+        """The bytes that a process has in memory, shared or not (`ProcessMemory.resident`)."""
+
     def machine_cpu(self) -> Sequence[CpuTime]:
         """CPU time of the whole machine, by CPU; empty if nobody counts it."""
 

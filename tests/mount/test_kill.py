@@ -32,7 +32,7 @@ while time.monotonic() < end:
     if os.fork() == 0:
         time.sleep(0.01)
         os._exit(0)
-    time.sleep(0.02)                  # less would starve everybody on a machine of few CPUs
+    time.sleep(0.04)                  # less would starve everybody on a machine of few CPUs
 """
 
 

@@ -105,7 +105,11 @@ class ForkMarks:
     def forget_old(self) -> bool:
         """Drops marks that no fork can bring any more. Returns whether there were any."""
         end = time.monotonic() - _COMING
-        old = [(value, tgid) for value, (since, tgid) in self._left.items() if since < end]
+        old = []
+        for value, (since, tgid) in self._left.items():  # the oldest first
+            if since >= end:
+                break
+            old.append((value, tgid))
         for value, tgid in old:
             del self._left[value], self._marks[value]
             carried = self._carried.get(tgid)

@@ -203,6 +203,9 @@ class HostProcesses:
     def memory(self, tgid: int) -> ProcessMemory:
         return self.taken.left(tgid, self._usage.memory(tgid))
 
+    def resident(self, tgid: int) -> int:
+        return usage.resident(tgid)
+
     def count_huge_pages(self) -> None:
         """Counts huge pages of hugetlb from now on."""
         self._usage.huge_pages = HugePageUse()

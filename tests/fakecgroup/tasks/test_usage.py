@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
 import pytest
 
-from fakecgroup import Caller, CpuTime, CpuUse, End, EventFd, Faults, Kernel, MemoryUse, ProcessMemory, ProcessTable
+from fakecgroup import (
+    Caller,
+    CpuTime,
+    CpuUse,
+    End,
+    EventFd,
+    Faults,
+    Kernel,
+    MemoryUse,
+    ProcessMemory,
+    ProcessTable,
+    TaskInfo,
+)
 from fakecgroup.core.cgroup import Cgroup
+from fakecgroup.tasks.place import Places
 
 SECOND = 1_000_000_000
 MIB = 1 << 20
@@ -22,6 +37,8 @@ class Machine(ProcessTable):
         self.threads_used: dict[int, int] = {}
         self.woken: list[float | None] = []
         self.ends: list[End] | None = None
+        self.born: list[tuple[TaskInfo, Places]] = []
+        self.asked: list[int] = []
 
     def cpu(self, tgid: int, *, exact: bool = False) -> CpuUse | None:
         return self.used.get(tgid)
@@ -30,7 +47,22 @@ class Machine(ProcessTable):
         return self.threads_used.get(tid, 0)
 
     def memory(self, tgid: int) -> ProcessMemory:
+        self.asked.append(tgid)
         return self.kept.get(tgid, ProcessMemory(MemoryUse()))
+
+    def resident(self, tgid: int) -> int:
+        return self.kept[tgid].resident if tgid in self.kept else 0
+
+    def forked(self) -> Iterable[tuple[TaskInfo, Places]]:
+        born, self.born = self.born, []
+        return born
+
+    def forks(self, parent: int, place: Cgroup) -> int:
+        """A child with a copy of what its parent has."""
+        child = self.process(parent)
+        self.kept[child] = self.kept[parent]
+        self.born.append((TaskInfo(child, child), (place,)))
+        return child
 
     def ended(self) -> list[End] | None:
         ends, self.ends = self.ends, [] if self.ends is not None else None
@@ -455,6 +487,55 @@ def test_the_peak_is_that_of_the_process_between_two_looks(machine: Machine, ker
     assert mib(kernel, "a", "memory.peak") == 1
     machine.has(pid, 3, peak=70)
     assert mib(kernel, "a", "memory.peak") == 69
+
+
+def test_the_memory_of_a_forked_process_is_not_read_to_list_it(machine: Machine, kernel: Kernel) -> None:
+    parent = machine.process()
+    machine.has(parent, 10)
+    kernel.write("a/cgroup.procs", str(parent))
+    child = machine.forks(parent, cgroup(kernel, "a"))
+    assert kernel.read("a/cgroup.procs").split() == [str(parent), str(child)]
+    assert child not in machine.asked
+
+
+@pytest.mark.parametrize("look", [lambda kernel: kernel.look(), lambda kernel: kernel.read("b/memory.current")])
+def test_a_forked_process_is_charged_where_it_was_forked_from_the_first_look_on(
+    machine: Machine, kernel: Kernel, look: Callable[[Kernel], object]
+) -> None:
+    parent = machine.process()
+    machine.has(parent, 10)
+    kernel.write("a/cgroup.procs", str(parent))
+    child = machine.forks(parent, cgroup(kernel, "b"))
+    look(kernel)
+    kernel.write("a/cgroup.procs", str(child))
+    machine.has(child, 30)
+    assert (mib(kernel, "b"), mib(kernel, "a")) == (10, 20)
+
+
+def test_a_forked_process_that_moves_before_a_look_leaves_its_charges(machine: Machine, kernel: Kernel) -> None:
+    parent = machine.process()
+    machine.has(parent, 10)
+    kernel.write("a/cgroup.procs", str(parent))
+    child = machine.forks(parent, cgroup(kernel, "b"))
+    kernel.write("a/cgroup.procs", str(child))
+    machine.has(child, 30)
+    assert (mib(kernel, "b"), mib(kernel, "a")) == (10, 20)
+
+
+def test_what_a_forked_process_had_more_than_at_its_fork_is_in_the_peak_though_nobody_looked(
+    machine: Machine, kernel: Kernel
+) -> None:
+    machine.ends = []
+    parent = machine.process()
+    machine.has(parent, 10)
+    kernel.write("a/cgroup.procs", str(parent))
+    child = machine.forks(parent, cgroup(kernel, "b"))
+    kernel.read("b/cgroup.procs")
+    machine.goes(child)
+    machine.ends.append(End(child, child, SECOND, CpuTime(SECOND, SECOND), 50 * MIB))
+    kernel.look()
+    kernel.task_exited(child)
+    assert (mib(kernel, "b"), mib(kernel, "b", "memory.peak")) == (0, 40)
 
 
 def test_an_open_peak_starts_anew(machine: Machine, kernel: Kernel) -> None:
