@@ -14,13 +14,15 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from fakecgroup_mount.testing.options import read
 from fakecgroup_mount.testing.trees import Trees
+from fakecgroup_mount.warm import VARIABLE
 
 from . import interruption
 from .environment import environment
@@ -34,6 +36,7 @@ BARE = "unshare -Urm true"
 PASS = "python -c pass"
 START = "fakecgroup run -- true"
 MOUNT = "fakecgroup mount"
+WARM_START, WARM_MOUNT = f"{START}, under warm", f"{MOUNT}, under warm"
 TREE, GONE = "a test's tree, mounted", "a test's tree, taken down"
 _LOADS = """
 import atexit, gc, sys
@@ -67,7 +70,7 @@ def measure(rounds: int, directory: Path) -> dict[str, Any]:
         START: (*fakecgroup, "run", "--", "true"),
         "fakecgroup run --layout v1 -- true": (*fakecgroup, "run", "--layout", "v1", "--", "true"),
     }
-    starts: dict[str, list[float]] = {name: [] for name in (*commands, MOUNT)}
+    starts: dict[str, list[float]] = {name: [] for name in (*commands, MOUNT, WARM_START, WARM_MOUNT)}
     loads: dict[str, list[float]] = {name: [] for name in _LOADED}
     tree = directory / "tree"
     tree.mkdir()
@@ -80,8 +83,10 @@ def measure(rounds: int, directory: Path) -> dict[str, Any]:
             interruption.check()
         for name in _LOADED:
             loads[name].append(_elapsed(_loading(python, name)))
-        starts[MOUNT].append(_elapsed((*fakecgroup, "mount", str(tree))))
-        output((*fakecgroup, "umount", "--force", str(tree)))  # other sandboxes may have a copy
+        starts[MOUNT].append(_mounting(fakecgroup, tree))
+        with _warm(fakecgroup) as server:
+            starts[WARM_START].append(_elapsed(commands[START], more=server))
+            starts[WARM_MOUNT].append(_mounting(fakecgroup, tree, server))
         names = list(JOBS)
         for name in names[turn % len(names) :] + names[: turn % len(names)]:
             clock, used = output((*JOBS[name], *job)).split()
@@ -146,6 +151,30 @@ def where_it_goes(result: dict[str, Any], name: str) -> str:
     )
 
 
+def _mounting(fakecgroup: Sequence[str], tree: Path, more: Mapping[str, str] = {}) -> float:
+    """Milliseconds until a tree is mounted, which is then unmounted. Raises BenchmarkError."""
+    took = _elapsed((*fakecgroup, "mount", str(tree)), more=more)
+    output((*fakecgroup, "umount", "--force", str(tree)))  # other sandboxes may have a copy
+    return took
+
+
+@contextmanager
+def _warm(fakecgroup: Sequence[str]) -> Iterator[dict[str, str]]:
+    """A server of `fakecgroup warm`; gives the environment of what it serves. Raises BenchmarkError."""
+    command = (*fakecgroup, "warm", "--", "sh", "-c", f"echo ${VARIABLE}; exec cat")
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment()
+    ) as process:
+        assert process.stdin is not None and process.stdout is not None
+        name = process.stdout.readline().strip()
+        if not name:
+            raise BenchmarkError(f"fakecgroup warm: exit status {process.wait()}")
+        try:
+            yield {VARIABLE: name}
+        finally:
+            process.stdin.close()
+
+
 def _loading(python: str, name: str) -> tuple[str, ...]:
     """A command that loads what a start loads, and prints how many modules of ours that are."""
     return python, "-c", _LOADS.format(_LOADED[name])
@@ -189,17 +218,18 @@ def compile_job(directory: Path) -> list[str]:
     return [sys.executable, str(_HERE / "compile_job.py"), str(COMPILES), *command]
 
 
-def _elapsed(command: Sequence[str], stdin: str | None = None) -> float:
-    """Milliseconds. Raises BenchmarkError."""
+def _elapsed(command: Sequence[str], stdin: str | None = None, more: Mapping[str, str] = {}) -> float:
+    """Milliseconds. `more` is added to the environment. Raises BenchmarkError."""
     begin = time.monotonic()
-    output(command, stdin)
+    output(command, stdin, more)
     return (time.monotonic() - begin) * 1000
 
 
-def output(command: Sequence[str], stdin: str | None = None) -> str:
-    """What a command prints. Raises BenchmarkError if it fails."""
+def output(command: Sequence[str], stdin: str | None = None, more: Mapping[str, str] = {}) -> str:
+    """What a command prints. `more` is added to the environment. Raises BenchmarkError if it fails."""
+    env = {**environment(), **more}
     try:
-        done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False, env=environment())
+        done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False, env=env)
     except FileNotFoundError:
         raise BenchmarkError(f"{command[0]} is not there") from None
     if done.returncode:

@@ -17,6 +17,7 @@ PAGES = [
     "docs/tutorials/first-tree.md",
     "docs/tutorials/first-plan.md",
     "docs/guides/mount.md",
+    "docs/guides/warm.md",
     "docs/guides/faults.md",
     "docs/guides/trace.md",
     "docs/guides/view.md",

@@ -33,7 +33,7 @@ from fakecgroup_mount.host.processes import HostProcesses
 
 from ..waiting import wait_until
 
-COMMAND = [sys.executable, "-c", "import sys; from fakecgroup_mount.cli.program import main; sys.exit(main())"]
+COMMAND = [sys.executable, "-c", "import sys; from fakecgroup_mount.cli import main; sys.exit(main())"]
 REPOSITORY = Path(__file__).parents[2]
 OTHER_UID = 54321  # someone who is neither root nor in /etc/passwd
 
@@ -80,6 +80,21 @@ def run(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[s
             **options,
         },
     )
+
+
+@pytest.fixture(scope="session")
+def warm_server() -> Iterator[str]:
+    """The value of FAKECGROUP_WARM for a server of `fakecgroup warm` that serves what this test process starts."""
+    with subprocess.Popen(
+        [*COMMAND, "warm", "--", "sh", "-c", "echo $FAKECGROUP_WARM; cat"],
+        cwd=REPOSITORY,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdin is not None and process.stdout is not None
+        yield process.stdout.readline().strip()
+        process.stdin.close()
 
 
 def shell(script: str, cwd: Path, uid: int | None = None, groups: tuple[int, ...] = ()) -> tuple[int, str, str]:

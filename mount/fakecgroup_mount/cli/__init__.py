@@ -4,11 +4,22 @@ from __future__ import annotations
 
 import atexit
 import gc
-import signal
+import os
+import sys
+
+from fakecgroup_mount.warm import VARIABLE
 
 
 def main() -> int:
-    """`cli.main`."""
+    """`program.main`, here or in a child of the server of `fakecgroup warm`."""
+    if VARIABLE in os.environ and sys.argv[1:2] != ["warm"]:
+        from fakecgroup_mount.warm.client import ask
+
+        status = ask(sys.argv[1:])
+        if status is not None:
+            return status
+    import signal  # takes a while to load
+
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # and not ignored
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     gc.disable()  # what is loaded stays: `program.main` enables it

@@ -18,10 +18,22 @@ from fakecgroup_mount.errors import MountError
 from fakecgroup_mount.host import daemon
 from fakecgroup_mount.run.sandbox import Hierarchies, Sandbox, enter
 from fakecgroup_mount.seccomp.filter import program
+from fakecgroup_mount.warm import VARIABLE
 
 from ...waiting import wait_until
 from ..conftest import COMMAND, REPOSITORY, is_alive, run
 from .conftest import Sandboxed, said
+
+
+@pytest.fixture(autouse=True, params=["cold", "warm"])
+def start(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All is the same under `fakecgroup warm`."""
+    if request.param == "warm":
+        monkeypatch.setenv(VARIABLE, request.getfixturevalue("warm_server"))
+
+
+FOUND_IN_PS = pytest.mark.parametrize("start", ["cold"], indirect=True)
+"""For tests that find a daemon by its command line. A warm one has that of `fakecgroup warm`."""
 
 
 def heed_signals() -> None:
@@ -163,6 +175,7 @@ def test_nothing_is_mounted_outside(sandboxed: Sandboxed) -> None:
     assert ours() == before
 
 
+@FOUND_IN_PS
 def test_a_killed_front_leaves_nothing(started: Callable[[str], subprocess.Popen[str]]) -> None:
     process = started("sleep 300 & echo $!; (setsid sleep 300 & echo $!); echo $$; echo ready; cat >/dev/null")
     pids = [*pids_of(process), *servers_of(process.pid)]
@@ -205,6 +218,7 @@ sys.exit(main())
     assert said[0].startswith("fakecgroup run: the daemon behind the tree has ended")
 
 
+@FOUND_IN_PS
 def test_a_killed_server_ends_the_command_with_one_line(started: Callable[[str], subprocess.Popen[str]]) -> None:
     process = started("while :; do cat /proc/self/cgroup >/dev/null; done & echo $!; echo $$; echo ready; read nothing")
     (server,) = servers_of(process.pid)
@@ -224,6 +238,7 @@ done
 """
 
 
+@FOUND_IN_PS
 @pytest.mark.parametrize("attempt", range(4))
 def test_a_server_that_is_killed_while_it_waits_for_itself_leaves_nothing(
     attempt: int, started: Callable[[str], subprocess.Popen[str]]

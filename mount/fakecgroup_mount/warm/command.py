@@ -1,0 +1,99 @@
+"""The command line of `fakecgroup warm`."""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import importlib
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable, Iterable
+from errno import ENOENT
+from typing import NoReturn
+
+from fakecgroup_mount.errors import MountError
+from fakecgroup_mount.host.shortage import explained
+from fakecgroup_mount.run.sandbox import NOT_EXECUTABLE, NOT_FOUND
+from fakecgroup_mount.warm import VARIABLE
+from fakecgroup_mount.warm.server import serve
+
+_PASSED_ON = frozenset(
+    (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2, signal.SIGCONT)
+)
+_HELD = _PASSED_ON | {signal.SIGCHLD, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU}
+_SI_USER = 0  # or less: sent by a process; the terminal sends signals to the command too
+_WAITING = 128  # clients that are not accepted yet
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of `warm`."""
+    parser.add_argument("argv", nargs=argparse.REMAINDER, metavar="CMD [ARG...]", help="the command")
+
+
+def run(options: argparse.Namespace, main: Callable[[list[str]], int], modules: Iterable[str]) -> int:
+    """Runs the command beside a server that has loaded `modules`; returns its exit status. Raises MountError."""
+    command = options.argv[1:] if options.argv[:1] == ["--"] else options.argv
+    if not command:
+        print("fakecgroup warm: what command? (see fakecgroup warm --help)", file=sys.stderr)
+        return 2
+    for module in modules:
+        importlib.import_module(module)
+    gc.collect()
+    gc.freeze()
+    gc.disable()  # each child enables it, as any start does
+    name = f"fakecgroup-warm-{os.urandom(16).hex()}"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        listener.bind("\0" + name)
+        listener.listen(_WAITING)
+        reading, _writing = os.pipe()  # it ends with us: nobody else keeps the other end
+        try:
+            if os.fork() == 0:
+                _become_server(listener, reading, main)
+        except OSError as error:
+            raise MountError(f"cannot start a process: {explained(error) or error.strerror}") from None
+    os.close(reading)
+    os.environ[VARIABLE] = name
+    return _run(command)
+
+
+def _become_server(listener: socket.socket, life: int, main: Callable[[list[str]], int]) -> NoReturn:
+    """Serves, in a child, with no file or directory of ours and out of a terminal's reach, but in our session."""
+    try:
+        os.setpgid(0, 0)
+        os.chdir("/")
+        null = os.open(os.devnull, os.O_RDWR)
+        for fd in map(int, os.listdir("/proc/self/fd")):
+            if fd < 3:
+                os.dup2(null, fd)
+            elif fd not in (listener.fileno(), life):
+                try:
+                    os.close(fd)
+                except OSError:
+                    pass  # that of the listing itself
+        serve(listener, life, main)
+    finally:
+        os._exit(0)
+
+
+def _run(command: list[str]) -> int:
+    """Runs the command; returns its exit status, 128+N if signal N killed it. Stops when it stops."""
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, _HELD)
+    ignored_by_python = (signal.SIGPIPE, signal.SIGXFSZ)
+    try:
+        pid = os.posix_spawnp(command[0], command, os.environ, setsigmask=mask, setsigdef=ignored_by_python)
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else os.strerror(ENOENT)
+        print(f"fakecgroup warm: {command[0]}: {why}", file=sys.stderr)
+        return NOT_FOUND if why == os.strerror(ENOENT) else NOT_EXECUTABLE
+    while True:
+        done, status = os.waitpid(pid, os.WNOHANG | os.WUNTRACED)
+        if done and not os.WIFSTOPPED(status):
+            return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+        if done:
+            os.kill(os.getpid(), signal.SIGSTOP)  # so that the shell takes the terminal back
+            continue
+        told = signal.sigwaitinfo(_HELD)
+        if told.si_signo in _PASSED_ON and told.si_code <= _SI_USER:
+            os.kill(pid, told.si_signo)
