@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 STARTED, REFUSED, STOPPED, ENDED = b"+", b"-", b"s", b"x"
 """What a client is told: started, with a pid; refused; what was started is stopped; it has ended, with its status."""
 
+_FOREGROUND = "--foreground"  # of `mount`: whoever asks for it knows the daemon by the pid that it has started
 NUMBER = 4  # bytes of a pid and of a status
 MOST_FILES = 253  # SCM_MAX_FD
 
@@ -27,6 +28,8 @@ def ask(argv: list[str]) -> int | None:
     import _socket
 
     name = os.environ.pop(VARIABLE)
+    if argv[:1] == ["warm"] or any(_FOREGROUND.startswith(word) and len(word) > 3 for word in argv):
+        return None
     passed_on = {_signal.SIGHUP, _signal.SIGINT, _signal.SIGQUIT, _signal.SIGTERM}
     passed_on |= {_signal.SIGUSR1, _signal.SIGUSR2, _signal.SIGCONT}
     held = passed_on | {_signal.SIGIO, _signal.SIGTSTP, _signal.SIGTTIN, _signal.SIGTTOU}
@@ -150,7 +153,7 @@ def _wait(connection: socket, front: int, passed_on: set[int], held: set[int]) -
         connection.setblocking(True)
         if said != ENDED:
             _signal.pidfd_send_signal(front, _signal.SIGKILL)
-            print("fakecgroup: the server of `fakecgroup warm` was killed", file=sys.stderr)
+            print("fakecgroup: the keeper of `fakecgroup warm` was killed", file=sys.stderr)
             return 1
         status = int.from_bytes(_whole(connection), sys.byteorder)
         if os.WIFSIGNALED(status):

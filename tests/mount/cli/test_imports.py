@@ -20,6 +20,7 @@ OF_HELP = {
     "fakecgroup_mount.errors",
     "fakecgroup_mount.host",
     "fakecgroup_mount.host.procfs",
+    "fakecgroup_mount.warm",
 }
 #: What takes long to import, and few trees need.
 LARGE = set(

@@ -28,6 +28,7 @@ from .conftest import Sandboxed, said
 @pytest.fixture(autouse=True, params=["cold", "warm"])
 def start(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """All is the same under `fakecgroup warm`."""
+    monkeypatch.delenv(VARIABLE, raising=False)
     if request.param == "warm":
         monkeypatch.setenv(VARIABLE, request.getfixturevalue("warm_server"))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import signal
 import socket
@@ -181,8 +182,7 @@ def own_server() -> Iterator[tuple[str, int, int]]:
     ) as process:
         assert process.stdin is not None and process.stdout is not None
         name = process.stdout.readline().strip()
-        server, *_ = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-        yield name, int(server), process.pid
+        yield name, children_of(process.pid)[0], process.pid
         process.stdin.close()
 
 
@@ -193,20 +193,64 @@ def test_the_server_ends_where_its_starter_is_killed(own_server: tuple[str, int,
     assert name not in Path("/proc/net/unix").read_text()
 
 
-@pytest.mark.parametrize("killed", ["client", "server"])
+def children_of(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+@pytest.mark.parametrize("killed", ["client", "keeper"])
 def test_whichever_is_killed_the_command_ends_too(own_server: tuple[str, int, int], killed: str) -> None:
     name, server, _ = own_server
-    with subprocess.Popen(
-        [*COMMAND, "run", "--", "sh", "-c", "echo ready; exec sleep 271828"],
+    with started("echo ready; exec sleep 300", name) as process:
+        assert process.stdout is not None and process.stderr is not None
+        process.stdout.readline()
+        os.kill(process.pid if killed == "client" else children_of(server)[0], signal.SIGKILL)
+        assert process.stdout.read() == ""  # until nobody has it open
+        said = process.stderr.read()
+    message = "fakecgroup: the keeper of `fakecgroup warm` was killed\n"
+    assert (process.returncode, said) == ((-9, "") if killed == "client" else (1, message))
+
+
+def test_commands_go_on_where_the_server_is_killed(own_server: tuple[str, int, int]) -> None:
+    name, server, _ = own_server
+    with started("echo ready; read -r word; exit $word", name) as process:
+        assert process.stdin is not None and process.stdout is not None
+        process.stdout.readline()
+        os.kill(server, signal.SIGKILL)
+        process.stdin.write("6\n")
+        process.stdin.close()
+    assert process.returncode == 6
+    assert started("exit 5", name).wait() == 5
+
+
+def started(script: str, server: str) -> subprocess.Popen[str]:
+    """A sh script in a tree, started by this server."""
+    return subprocess.Popen(
+        [*COMMAND, "run", "--", "sh", "-c", script],
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env={**os.environ, VARIABLE: name},
-    ) as process:
-        assert process.stdout is not None and process.stderr is not None
-        process.stdout.readline()
-        os.kill(process.pid if killed == "client" else server, signal.SIGKILL)
-        assert process.stdout.read() == ""  # until nobody has it open
-        said = process.stderr.read()
-    message = "fakecgroup: the server of `fakecgroup warm` was killed\n"
-    assert (process.returncode, said) == ((-9, "") if killed == "client" else (1, message))
+        env={**os.environ, VARIABLE: server},
+    )
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        "$FAKE run -- true",
+        "$FAKE run --wrong",
+        "$FAKE run -- sh -c 'kill -KILL $PPID'",
+        "$FAKE run -- sleep 9 & sleep 0.5; kill -KILL $!; wait $!",
+    ],
+)
+def test_who_is_stopped_beside_a_start_keeps_its_process_group_alive(start: str) -> None:
+    """A process that leaves a group without a shell has the kernel hang it up if one in it is stopped."""
+    start = start.replace("$FAKE", shlex.join(COMMAND))
+    script = f"sleep 300 & kill -STOP $!; stopped=$!; {start}; sleep 0.1; kill -KILL $stopped; echo alive"
+    done = subprocess.run(
+        ["setsid", "--wait", *COMMAND, "warm", "--", "sh", "-c", script],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "alive\n"), done
