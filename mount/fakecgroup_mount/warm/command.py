@@ -9,7 +9,7 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from errno import ENOENT
 from typing import NoReturn
 
@@ -48,11 +48,8 @@ def run(options: argparse.Namespace, main: Callable[[list[str]], int], modules: 
         listener.bind("\0" + name)
         listener.listen(_WAITING)
         reading, _writing = os.pipe()  # it ends with us: nobody else keeps the other end
-        try:
-            if os.fork() == 0:
-                _become_server(listener, reading, main)
-        except OSError as error:
-            raise MountError(f"cannot start a process: {explained(error) or error.strerror}") from None
+        if _forked() == 0:
+            _become_server(listener, reading, main)
     os.close(reading)
     os.environ[VARIABLE] = name
     return _run(command)
@@ -78,15 +75,11 @@ def _become_server(listener: socket.socket, life: int, main: Callable[[list[str]
 
 
 def _run(command: list[str]) -> int:
-    """Runs the command; returns its exit status, 128+N if signal N killed it. Stops when it stops."""
+    """Runs the command; returns its exit status, 128+N for signal N. Stops when it stops. Raises MountError."""
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, _HELD)
-    ignored_by_python = (signal.SIGPIPE, signal.SIGXFSZ)
-    try:
-        pid = os.posix_spawnp(command[0], command, os.environ, setsigmask=mask, setsigdef=ignored_by_python)
-    except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else os.strerror(ENOENT)
-        print(f"fakecgroup warm: {command[0]}: {why}", file=sys.stderr)
-        return NOT_FOUND if why == os.strerror(ENOENT) else NOT_EXECUTABLE
+    pid = _forked()
+    if pid == 0:
+        _execute(command, mask)
     while True:
         done, status = os.waitpid(pid, os.WNOHANG | os.WUNTRACED)
         if done and not os.WIFSTOPPED(status):
@@ -97,3 +90,27 @@ def _run(command: list[str]) -> int:
         told = signal.sigwaitinfo(_HELD)
         if told.si_signo in _PASSED_ON and told.si_code <= _SI_USER:
             os.kill(pid, told.si_signo)
+
+
+def _forked() -> int:
+    try:
+        return os.fork()
+    except OSError as error:
+        raise MountError(f"cannot start a process: {explained(error) or error.strerror}") from None
+
+
+def _execute(command: list[str], mask: Collection[int]) -> NoReturn:
+    """Becomes the command, in a child."""
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores these
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+    status = NOT_EXECUTABLE
+    try:
+        if not command[0]:
+            raise FileNotFoundError(ENOENT, os.strerror(ENOENT))  # Python raises ValueError for an empty name
+        os.execvp(command[0], command)
+    except OSError as error:
+        print(f"fakecgroup warm: {command[0]}: {error.strerror}", file=sys.stderr, flush=True)
+        status = NOT_FOUND if error.errno == ENOENT else NOT_EXECUTABLE
+    finally:
+        os._exit(status)
