@@ -17,7 +17,7 @@ def main() -> int:
 
         status = ask(sys.argv[1:])
         if status is not None:
-            return status
+            os._exit(status)  # nothing is left to do
     import signal  # takes a while to load
 
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # and not ignored

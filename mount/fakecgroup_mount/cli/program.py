@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import importlib
 import os
 import select
 import signal
@@ -289,7 +290,7 @@ def _fill_warm(parser: argparse.ArgumentParser) -> None:
     from fakecgroup_mount.warm import command
 
     command.add_options(parser)
-    parser.set_defaults(run=lambda options: command.run(options, main, _STARTS))
+    parser.set_defaults(run=lambda options: command.run(options, main, _load_starts))
 
 
 def _fill_list(parser: argparse.ArgumentParser) -> None:
@@ -362,10 +363,13 @@ def _fill_learn(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=learn.run)
 
 
-_STARTS = (
-    *("fakecgroup_mount.run.command", "fakecgroup_mount.run.sandbox", "fakecgroup_mount.run.server"),
-    *("fakecgroup_mount.fuse.serve", "fakecgroup_mount.cli.mount", "fakecgroup_mount.cli.umount"),
-)  # modules with all that `run`, `mount` and `umount` load
+def _load_starts() -> None:
+    """Loads all that `run`, `mount` and `umount` need, and compiles argparse's patterns."""
+    for module in ("run.sandbox", "run.server", "fuse.serve"):
+        importlib.import_module(f"fakecgroup_mount.{module}")
+    for words in (["run", "--", "true"], ["mount", "/"], ["umount", "/"]):
+        parser(words[0]).parse_args(words)
+
 
 _FILL: dict[str | None, Callable[[argparse.ArgumentParser], None]] = {
     "mount": _fill_mount,

@@ -66,8 +66,7 @@ def run(
                 ),
                 keep=(theirs.fileno(), *additions.descriptors),
             )
-        require_threads(_THREADS)  # here, as the server has more to do
-        from fakecgroup_mount.run.sandbox import enter  # likewise
+        from fakecgroup_mount.run.sandbox import enter  # here, as the server has more to do
 
         front, child = socket.socketpair()
         with front:
@@ -80,6 +79,7 @@ def run(
                     front.close()
                     enter(lambda: make_sandbox(mask), child, ours)
             try:
+                require_threads(_THREADS)  # here, as the sandbox and the server have more to do
                 sandbox = _start(pid, front, ours)
             except BaseException:
                 os.kill(pid, signal.SIGKILL)

@@ -33,19 +33,20 @@ def ask(argv: list[str]) -> int | None:
     passed_on = {_signal.SIGHUP, _signal.SIGINT, _signal.SIGQUIT, _signal.SIGTERM}
     passed_on |= {_signal.SIGUSR1, _signal.SIGUSR2, _signal.SIGCONT}
     held = passed_on | {_signal.SIGIO, _signal.SIGTSTP, _signal.SIGTTIN, _signal.SIGTTOU}
-    mask = _signal.pthread_sigmask(_signal.SIG_BLOCK, held)
-    connection = None
     try:
         connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    except OSError:
+        return None
+    mask = _signal.pthread_sigmask(_signal.SIG_BLOCK, held)
+    try:
         connection.connect("\0" + name)
         _send(connection, argv, _facts(mask, _ignored()))
-        if connection.recv(1) == STARTED:
-            front = os.pidfd_open(int.from_bytes(_whole(connection), sys.byteorder))
-            return _wait(connection, front, passed_on, held)
+        said = connection.recv(1)
     except OSError:
-        pass  # no server, or it ends
-    if connection is not None:
-        connection.close()
+        said = REFUSED  # no server, or it ends
+    if said == STARTED:
+        return _wait(connection, passed_on, held)
+    connection.close()
     _signal.pthread_sigmask(_signal.SIG_SETMASK, mask)
     return None
 
@@ -118,17 +119,15 @@ def _inherited() -> list[int]:
     return sorted(found)
 
 
-def _whole(connection: socket) -> bytes:
+def _number(connection: socket) -> int:
+    """A number; what is there of it if the connection ends."""
     said = b""
-    while len(said) < NUMBER:
-        more = connection.recv(NUMBER - len(said))
-        if not more:
-            raise OSError
+    while len(said) < NUMBER and (more := connection.recv(NUMBER - len(said))):
         said += more
-    return said
+    return int.from_bytes(said, sys.byteorder)
 
 
-def _wait(connection: socket, front: int, passed_on: set[int], held: set[int]) -> int:
+def _wait(connection: socket, passed_on: set[int], held: set[int]) -> int:
     """Waits for the end of the process that was started, and returns its exit status, or ends by its signal.
 
     Passes signals on to it. Those of a terminal it gets itself: it is in our process group.
@@ -136,6 +135,16 @@ def _wait(connection: socket, front: int, passed_on: set[int], held: set[int]) -
     import _signal
     from fcntl import F_GETFL, F_SETFL, F_SETOWN, fcntl
 
+    def send(number: int) -> None:
+        try:
+            _signal.pidfd_send_signal(front, number)
+        except OSError:
+            pass  # it has ended
+
+    try:
+        front = os.pidfd_open(_number(connection))
+    except OSError:
+        front = -1
     fcntl(connection, F_SETOWN, os.getpid())
     fcntl(connection, F_SETFL, fcntl(connection, F_GETFL) | os.O_ASYNC | os.O_NONBLOCK)  # SIGIO for each word
     while True:
@@ -144,18 +153,20 @@ def _wait(connection: socket, front: int, passed_on: set[int], held: set[int]) -
         except BlockingIOError:
             told = _signal.sigwaitinfo(held)
             if told.si_signo in passed_on and told.si_code <= 0:  # SI_USER and the like: sent by a process
-                _signal.pidfd_send_signal(front, told.si_signo)
+                send(told.si_signo)
             continue
+        except OSError:
+            said = b""
         if said == STOPPED:
             os.kill(os.getpid(), _signal.SIGSTOP)  # so that the shell takes the terminal back
-            _signal.pidfd_send_signal(front, _signal.SIGCONT)
+            send(_signal.SIGCONT)
             continue
         connection.setblocking(True)
         if said != ENDED:
-            _signal.pidfd_send_signal(front, _signal.SIGKILL)
+            send(_signal.SIGKILL)
             print("fakecgroup: the keeper of `fakecgroup warm` was killed", file=sys.stderr)
             return 1
-        status = int.from_bytes(_whole(connection), sys.byteorder)
+        status = _number(connection)
         if os.WIFSIGNALED(status):
             _signal.signal(os.WTERMSIG(status), _signal.SIG_DFL)
             _signal.pthread_sigmask(_signal.SIG_UNBLOCK, {os.WTERMSIG(status)})

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 import gc
-import importlib
 import os
 import signal
 import socket
 import sys
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from errno import ENOENT
 from typing import NoReturn
 
@@ -32,14 +31,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("argv", nargs=argparse.REMAINDER, metavar="CMD [ARG...]", help="the command")
 
 
-def run(options: argparse.Namespace, main: Callable[[list[str]], int], modules: Iterable[str]) -> int:
-    """Runs the command beside a server that has loaded `modules`; returns its exit status. Raises MountError."""
+def run(options: argparse.Namespace, main: Callable[[list[str]], int], load: Callable[[], None]) -> int:
+    """Runs the command beside a server for `main` that has called `load`; its exit status. Raises MountError."""
     command = options.argv[1:] if options.argv[:1] == ["--"] else options.argv
     if not command:
         print("fakecgroup warm: what command? (see fakecgroup warm --help)", file=sys.stderr)
         return 2
-    for module in modules:
-        importlib.import_module(module)
+    load()
     gc.collect()
     gc.freeze()
     gc.disable()  # each child enables it, as any start does
