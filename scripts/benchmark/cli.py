@@ -110,14 +110,18 @@ def _page(what: str) -> int:
         page.write(page.read())
         return 0
     began, allowed = time.monotonic(), os.sched_getaffinity(0)
+    machine = f"{len(allowed)} CPUs, Linux {platform.release()}, Python {platform.python_version()}"
+    before = page.read()
+    if what != "measure" and before["machine"] != machine:
+        raise BenchmarkError(f"the other parts were measured on another machine ({before['machine']}): measure all")
     parts = {}
-    for name, arguments in _PARTS.items():
+    for name in _PARTS if what == "measure" else [what]:
+        arguments = _PARTS[name]
         print(f"bench: {' '.join(arguments) or name}", file=sys.stderr)
         _, parts[name] = _result(_parser().parse_args(arguments))
         os.sched_setaffinity(0, allowed)
-    minutes = max(1, round((time.monotonic() - began) / 60))
-    machine = f"{len(allowed)} CPUs, Linux {platform.release()}, Python {platform.python_version()}"
-    page.write({"minutes": minutes, "machine": machine, "parts": parts})
+    minutes = max(1, round((time.monotonic() - began) / 60)) if what == "measure" else before["minutes"]
+    page.write({"minutes": minutes, "machine": machine, "parts": before["parts"] | parts})
     return 0
 
 
@@ -149,9 +153,10 @@ def _parser() -> argparse.ArgumentParser:
         "--page",
         nargs="?",
         const="measure",
-        choices=["measure", "text", "check"],
-        help="measure what the page of benchmarks says, and write it with its recording; text: write it from the "
-        "recording; check: exit 1 if it is not what the recording says",
+        choices=["measure", "text", "check", *_PARTS],
+        help="measure what the page of benchmarks says, and write it with its recording; a part's name: measure that "
+        "part anew, on the same machine; text: write it from the recording; check: exit 1 if it is not what the "
+        "recording says",
     )
     parser.add_argument("--cpu", type=int, help="the CPU for all of it (default: the last one it may use)")
     parser.add_argument("-o", dest="output", choices=["table", "json"], default="table", help="default: table")
