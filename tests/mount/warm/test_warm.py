@@ -122,6 +122,21 @@ def test_a_start_takes_on_all_that_it_was_given(served: str, tmp_path: Path) -> 
     assert (done.returncode, done.stdout) == (5, f"{tmp_path}\n0027\nmine\nin\nseven\n"), done
 
 
+def test_a_start_has_the_files_of_its_client_alone(served: str, tmp_path: Path) -> None:
+    nine, out = tmp_path / "nine", tmp_path / "out"
+    nine.write_text("")
+    inner = shlex.join([*COMMAND, "run", "--", "sh", "-c", "for fd in /proc/$$/fd/*; do readlink $fd; done"])
+    with out.open("w") as stdout:
+        subprocess.run(
+            ["sh", "-c", f"exec 9<{nine}; exec {inner}"],
+            stdin=subprocess.DEVNULL,
+            stdout=stdout,
+            stderr=subprocess.DEVNULL,
+            check=True,
+        )
+    assert sorted(out.read_text().splitlines()) == ["/dev/null", "/dev/null", str(nine), str(out)]
+
+
 def test_words_that_are_no_text_arrive(served: str) -> None:
     done = subprocess.run([*COMMAND, "run", "--", b"printf", b"%s", b"\xff\xfe"], capture_output=True, check=False)
     assert done.stdout == b"\xff\xfe"
