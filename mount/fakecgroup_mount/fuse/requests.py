@@ -297,7 +297,7 @@ class Requests:
             return _ATTR.pack(wire.ATTR_OUT.size, 0, unique, LONG, 0, 0) + self._packed(node, stat)
         if isinstance(inode, CgroupFile):
             if wire.GETATTR_IN.unpack_from(self._buffer, _IN)[0] & wire.GETATTR_FH:  # lseek(2) with SEEK_END
-                self.invalidator.enlarge_later(node_id)
+                self.invalidator.enlarge_later(node_id, self.copies.open)
             else:
                 notify(self._fd, inval_attributes(node_id))
             packed = self._packed(node, stat)

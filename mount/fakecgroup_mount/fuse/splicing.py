@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from errno import ENODEV, ENOENT, ENOMEM
 from queue import SimpleQueue
 
@@ -148,12 +148,18 @@ class CacheInvalidator:
 
         self._do(work, lambda: self._send(reply))
 
-    def enlarge_later(self, node_id: int) -> None:
-        """Makes a file long again after the module has got a reply that says it is empty."""
+    def enlarge_later(self, node_id: int, reads: Mapping[int, CachedRead]) -> None:
+        """Makes a file long again after the module has got a reply that says it is empty.
+
+        Not if it was read since (`reads`, by node id): then its length is known, and a copy would get zeros after it.
+        """
+        asked = time.monotonic()
 
         def work() -> None:
             time.sleep(_REPLY_ARRIVES)
-            self._send(store_last_byte(node_id))
+            read = reads.get(node_id)
+            if read is None or read.when < asked:
+                self._send(store_last_byte(node_id))
 
         self._do(work, lambda: None)
 
