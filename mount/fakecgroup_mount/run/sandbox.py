@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import signal
 import socket
-import sys
 from collections.abc import Callable, Mapping
 from errno import ENOENT, ENOSPC
 from typing import TYPE_CHECKING, NoReturn
@@ -19,6 +18,7 @@ from fakecgroup_mount.calls.masked_cgroups import CGROUP_ROOT, mask
 from fakecgroup_mount.errors import MountError
 from fakecgroup_mount.fuse.fuse_mount import open_device
 from fakecgroup_mount.host.daemon import log_path
+from fakecgroup_mount.host.execute import execute
 from fakecgroup_mount.host.mountinfo import FSTYPE, SOURCE, device_at
 from fakecgroup_mount.host.shortage import explained
 from fakecgroup_mount.run import inherited_files
@@ -31,7 +31,6 @@ from fakecgroup_mount.seccomp.namespaces import UserAndMountNamespaces
 if TYPE_CHECKING:
     from fakecgroup.outside.sysfs import Directory
 
-NOT_FOUND, NOT_EXECUTABLE = 127, 126  # as in shells
 
 _MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_NOEXEC = 1, 2, 4, 8
 _MS_REMOUNT, _MS_BIND, _MS_REC, _MS_SLAVE = 32, 4096, 16384, 1 << 19
@@ -93,7 +92,7 @@ def enter(make_sandbox: Callable[[], Sandbox], front: socket.socket, server: soc
             front.sendall(said.encode())
         finally:  # even if the front is gone
             _end()
-    os._exit(_execute(sandbox.command))
+    os._exit(execute(sandbox.command, "fakecgroup run"))
 
 
 def _end() -> NoReturn:
@@ -240,14 +239,3 @@ def _hand_over(made: _Fuse, server: socket.socket) -> None:
 def _mount_fuse(path: str, server: socket.socket) -> None:
     """Mounts a FUSE file system at `path` and sends it to the server."""
     _hand_over(_make_fuse(path, 0, 0), server)
-
-
-def _execute(command: list[str]) -> int:
-    """Executes the command; returns the exit status if that fails."""
-    try:
-        if not command[0]:
-            raise FileNotFoundError(ENOENT, os.strerror(ENOENT))  # Python raises ValueError for an empty name
-        os.execvp(command[0], command)
-    except OSError as error:
-        print(f"fakecgroup run: {command[0]}: {error.strerror}", file=sys.stderr, flush=True)
-        return NOT_FOUND if error.errno == ENOENT else NOT_EXECUTABLE

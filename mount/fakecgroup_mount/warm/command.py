@@ -9,12 +9,11 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Collection
-from errno import ENOENT
 from typing import NoReturn
 
 from fakecgroup_mount.errors import MountError
+from fakecgroup_mount.host.execute import execute
 from fakecgroup_mount.host.shortage import explained
-from fakecgroup_mount.run.sandbox import NOT_EXECUTABLE, NOT_FOUND
 from fakecgroup_mount.warm import VARIABLE
 from fakecgroup_mount.warm.server import serve
 
@@ -102,13 +101,8 @@ def _execute(command: list[str], mask: Collection[int]) -> NoReturn:
     for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores these
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-    status = NOT_EXECUTABLE
+    status = 1
     try:
-        if not command[0]:
-            raise FileNotFoundError(ENOENT, os.strerror(ENOENT))  # Python raises ValueError for an empty name
-        os.execvp(command[0], command)
-    except OSError as error:
-        print(f"fakecgroup warm: {command[0]}: {error.strerror}", file=sys.stderr, flush=True)
-        status = NOT_FOUND if error.errno == ENOENT else NOT_EXECUTABLE
+        status = execute(command, "fakecgroup warm")
     finally:
         os._exit(status)

@@ -1,0 +1,20 @@
+"""Becomes a command, as shells do."""
+
+from __future__ import annotations
+
+import os
+import sys
+from errno import ENOENT
+
+_NOT_FOUND, _NOT_EXECUTABLE = 127, 126
+
+
+def execute(command: list[str], program: str) -> int:
+    """Executes a command. If that fails, says so in a line that begins with `program`, and returns the exit status."""
+    try:
+        if not command[0]:
+            raise FileNotFoundError(ENOENT, os.strerror(ENOENT))  # Python raises ValueError for an empty name
+        os.execvp(command[0], command)
+    except OSError as error:
+        print(f"{program}: {command[0]}: {error.strerror}", file=sys.stderr, flush=True)
+        return _NOT_FOUND if error.errno == ENOENT else _NOT_EXECUTABLE
