@@ -3,7 +3,7 @@
     warm       starts the server, then CMD; waits and ends as CMD did
     server     has loaded all that `run` and `mount` need; forks for each start, and ends after CMD with its last start
     client     each `fakecgroup` that CMD starts: sends what it was given, waits, and ends as the child did
-    keeper     the server's fork: looks who asks, joins its process group, and waits for the child
+    keeper     forked by the server: looks who asks, joins its process group, and waits for the child
     child      the keeper's fork: takes on what the client was given, and goes on as a `fakecgroup` of its own
 
 Children get what the server has. So a client is served only if it has the same (`likeness`), by what the kernel tells

@@ -1,8 +1,8 @@
 """The keeper of a client: the parent of the process that the client asks for, in the client's process group.
 
-The process's parent has to be in its group, as a shell's job has it. Were it in another, the kernel would take the
-process's end for that of the group's last connection to a shell, and hang all of it up if one in it is stopped
-(kill_orphaned_pgrp).
+The process's parent has to be in its group, as a shell's job has it. Were it in another one of the session, the kernel
+would take the process's end for that of the group's last connection to a shell, and hang all of it up if one in it is
+stopped (kill_orphaned_pgrp). The keeper itself has init for a parent.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import signal
 import socket
 import struct
 import sys
+import time
 from collections.abc import Callable
 
 from fakecgroup_mount.warm.child import become
@@ -22,16 +23,20 @@ from fakecgroup_mount.warm.likeness import likeness
 from fakecgroup_mount.warm.request import Request, receive
 
 _PATIENCE = 10.0  # seconds for a client to send what it began to
+_PAUSE = 0.0001  # seconds between two looks at who our parent is
 _PEER = struct.Struct("=iII")  # struct ucred
 _MINDED = signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP, signal.SIGCHLD, signal.SIGCONT}
 
 
-def keep(client: socket.socket, main: Callable[[list[str]], int]) -> None:
-    """Serves a client: has `main` called with its arguments in a child, and tells how that ends. Or refuses."""
+def keep(client: socket.socket, main: Callable[[list[str]], int], starter: int) -> None:
+    """Serves a client: has `main` called with its arguments in a child, and tells how that ends. Or refuses.
+
+    `starter` is the pid of our parent, which is about to end.
+    """
     woken, wake = socket.socketpair()
     wake.setblocking(False)
     try:
-        request = _admit(client)
+        request = _admit(client, starter)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(wake.fileno(), warn_on_full_buffer=False)
         pid = os.fork()
@@ -48,12 +53,10 @@ def keep(client: socket.socket, main: Callable[[list[str]], int]) -> None:
     for fd in request.files:
         os.close(fd)
     _wait(pid, client, woken)
-    with contextlib.suppress(OSError):
-        os.setpgid(0, 0)  # we have a parent in another group
 
 
-def _admit(client: socket.socket) -> Request:
-    """What the client asks for. Joins its process group.
+def _admit(client: socket.socket, starter: int) -> Request:
+    """What the client asks for. Joins its process group, once `starter` has ended.
 
     Raises OSError or ValueError if it is not the server's user, or has anything else than the server.
     """
@@ -65,6 +68,8 @@ def _admit(client: socket.socket) -> Request:
     request = receive(client)
     if request.facts != [*program_facts(), *told_facts()]:
         raise ValueError(request.facts)
+    while os.getppid() == starter:
+        time.sleep(_PAUSE)
     os.setpgid(0, os.getpgid(pid))
     return request
 

@@ -1,10 +1,9 @@
-"""The server: forks a keeper for each client."""
+"""The server: starts a keeper for each client."""
 
 from __future__ import annotations
 
 import os
 import select
-import signal
 import socket
 from collections.abc import Callable
 
@@ -12,44 +11,31 @@ from fakecgroup_mount.warm.keeper import keep
 
 
 def serve(listener: socket.socket, life: int, main: Callable[[list[str]], int]) -> None:
-    """Serves clients until `life` is at its end and the last keeper has ended."""
-    woken, wake = socket.socketpair()
-    for one in (listener, woken, wake):
-        one.setblocking(False)
-    signal.signal(signal.SIGCHLD, lambda *_: None)
-    signal.set_wakeup_fd(wake.fileno(), warn_on_full_buffer=False)
-    keepers = 0
+    """Serves clients until `life` is at its end."""
     poller = select.poll()
-    for fd in (listener.fileno(), woken.fileno(), life):
-        poller.register(fd, select.POLLIN)
-    serving = True
-    while serving or keepers:
-        ready = {fd for fd, _ in poller.poll()}
-        if woken.fileno() in ready:
-            woken.recv(4096)
-            while keepers and os.waitpid(-1, os.WNOHANG)[0]:
-                keepers -= 1
-        if serving and listener.fileno() in ready:
+    poller.register(listener, select.POLLIN)
+    poller.register(life, select.POLLIN)
+    while life not in (ready := {fd for fd, _ in poller.poll()}):
+        if listener.fileno() in ready:
             with listener.accept()[0] as client:
-                keepers += _fork(client, main)
-        if serving and life in ready:
-            serving = False
-            poller.unregister(listener)
-            poller.unregister(life)
-            listener.close()
+                _start(client, main)
 
 
-def _fork(client: socket.socket, main: Callable[[list[str]], int]) -> int:
-    """Returns how many keepers there are more: 0 if none can be forked. Then the client starts without us."""
+def _start(client: socket.socket, main: Callable[[list[str]], int]) -> None:
+    """Starts a keeper that is no child of ours: our end must not be that of its group's connection to us (`keeper`).
+
+    If none can be started, the client gets no answer, and starts without us.
+    """
     try:
         pid = os.fork()
     except OSError:
-        return 0
-    if pid == 0:
-        try:
-            signal.set_wakeup_fd(-1)
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            keep(client, main)
-        finally:
-            os._exit(0)
-    return 1
+        return
+    if pid:
+        os.waitpid(pid, 0)
+        return
+    try:
+        starter = os.getpid()
+        if os.fork() == 0:
+            keep(client, main, starter)
+    finally:
+        os._exit(0)

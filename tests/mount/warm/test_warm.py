@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from fakecgroup_mount.host.usage import parent_of
 from fakecgroup_mount.warm import VARIABLE
 from fakecgroup_mount.warm.client import REFUSED
 
@@ -214,11 +215,11 @@ def children_of(pid: int) -> list[int]:
 
 @pytest.mark.parametrize("killed", ["client", "keeper"])
 def test_whichever_is_killed_the_command_ends_too(own_server: tuple[str, int, int], killed: str) -> None:
-    name, server, _ = own_server
-    with started("echo ready; exec sleep 300", name) as process:
+    name, _, _ = own_server
+    with started("echo $PPID; exec sleep 300", name) as process:
         assert process.stdout is not None and process.stderr is not None
-        process.stdout.readline()
-        os.kill(process.pid if killed == "client" else children_of(server)[0], signal.SIGKILL)
+        keeper = parent_of(int(process.stdout.readline()))
+        os.kill(process.pid if killed == "client" else keeper, signal.SIGKILL)
         assert process.stdout.read() == ""  # until nobody has it open
         said = process.stderr.read()
     message = "fakecgroup: the keeper of `fakecgroup warm` was killed\n"
@@ -256,6 +257,8 @@ def started(script: str, server: str) -> subprocess.Popen[str]:
         "$FAKE run --wrong",
         "$FAKE run -- sh -c 'kill -KILL $PPID'",
         "$FAKE run -- sleep 9 & sleep 0.5; kill -KILL $!; wait $!",
+        "$FAKE run -- sh -c 'kill -KILL $(cut -d\" \" -f4 /proc/$PPID/stat)'",  # the keeper
+        "$FAKE run -- sleep 1 & sleep 0.5; kill -KILL $(cut -d' ' -f1 /proc/$PPID/task/$PPID/children)",  # the server
     ],
 )
 def test_who_is_stopped_beside_a_start_keeps_its_process_group_alive(start: str) -> None:
