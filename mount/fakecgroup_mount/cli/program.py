@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import gc
-import importlib
 import os
 import select
 import signal
@@ -365,6 +364,8 @@ def _fill_learn(parser: argparse.ArgumentParser) -> None:
 
 def _load_starts() -> None:
     """Loads all that `run`, `mount` and `umount` need, and compiles argparse's patterns."""
+    import importlib  # takes a while to load
+
     for module in ("run.sandbox", "run.server", "fuse.serve"):
         importlib.import_module(f"fakecgroup_mount.{module}")
     for words in (["run", "--", "true"], ["mount", "/"], ["umount", "/"]):

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection
 
 from fakecgroup_mount.errors import MountError
 from fakecgroup_mount.host.log import Log, log_to
+from fakecgroup_mount.host.open_files import close_all_but
 from fakecgroup_mount.host.shortage import explained
 
 log = Log(__name__)
@@ -80,12 +81,7 @@ def _daemon(run: Callable[[Callable[[], None]], None], writing: int, keep: Colle
         null = os.open(os.devnull, os.O_RDWR)
         for fd in (0, 1, 2):
             os.dup2(null, fd)
-        for fd in map(int, os.listdir("/proc/self/fd")):
-            if fd > 2 and fd not in (writing, *keep):
-                try:
-                    os.close(fd)
-                except OSError:
-                    pass  # the descriptor of the listing itself
+        close_all_but((0, 1, 2, writing, *keep))
         run(lambda: say(_READY + b"%d" % os.getpid()))
     except _AbandonedError:
         return 1

@@ -23,6 +23,7 @@ from fakecgroup.named_tuple import NamedTuple
 from fakecgroup_mount.host import helper_process
 from fakecgroup_mount.host.credentials import Credentials, View
 from fakecgroup_mount.host.log import Log
+from fakecgroup_mount.host.open_files import close_all_but
 
 log = Log(__name__)
 
@@ -133,12 +134,7 @@ def _become_trapped_starter(daemon: socket.socket, sandbox: AgentSandbox) -> NoR
     null = os.open(os.devnull, os.O_RDWR)
     for fd, number in ((daemon.fileno(), 0), (null, 1), (null, 2)):
         os.dup2(fd, number)
-    for fd in map(int, os.listdir("/proc/self/fd")):
-        if fd > 2 and fd != sandbox.mounts:
-            try:
-                os.close(fd)
-            except OSError:
-                pass  # the descriptor of the listing itself
+    close_all_but((0, 1, 2, sandbox.mounts))
     with socket.socket(fileno=0) as asked:
         listener = install(sandbox.code)
         socket.send_fds(asked, [b"+"], [listener])

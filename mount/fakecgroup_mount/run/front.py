@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from fakecgroup import Kernel, Processes
     from fakecgroup_mount.run.sandbox import Sandbox
 
-_PASSED_ON = frozenset(
+PASSED_ON = frozenset(
     (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2, signal.SIGCONT)
 )
 _TO_END = frozenset((signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM))
-_HELD = _PASSED_ON | {signal.SIGCHLD, signal.SIGIO, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU}
-_SI_USER = 0  # or less: sent by a process; the terminal sends signals to the command too
+_HELD = PASSED_ON | {signal.SIGCHLD, signal.SIGIO, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU}
+SI_USER = 0  # or less: sent by a process; the terminal sends signals to the command too
 _PATIENCE = 10.0  # seconds for the server to end
 _THREADS = 14  # threads that the server starts with, and some more
 
@@ -185,5 +185,5 @@ def _wait(pid: int, sandbox: _Started, server: socket.socket, frozen: FrozenComm
                 sandbox.end()
                 os.waitpid(pid, 0)
                 return 128 + told.si_signo
-            if told.si_signo in _PASSED_ON and told.si_code <= _SI_USER:
+            if told.si_signo in PASSED_ON and told.si_code <= SI_USER:
                 os.kill(pid, told.si_signo)

@@ -92,7 +92,7 @@ def enter(make_sandbox: Callable[[], Sandbox], front: socket.socket, server: soc
             front.sendall(said.encode())
         finally:  # even if the front is gone
             _end()
-    os._exit(execute(sandbox.command, "fakecgroup run"))
+    os._exit(execute(sandbox.command, sandbox.mask, "fakecgroup run"))
 
 
 def _end() -> NoReturn:
@@ -135,9 +135,6 @@ def _enter(sandbox: Sandbox, front: socket.socket, server: socket.socket) -> Non
     os.close(listener)
     if not server.recv(1):
         raise ConnectionResetError
-    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores these
-        signal.signal(number, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_SETMASK, sandbox.mask)
 
 
 def _end_with(parent: int) -> None:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import atexit
-import contextlib
 import fcntl
 import os
 import signal
 import socket
 import sys
 import traceback
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import NoReturn, TextIO
 
+from fakecgroup_mount.host.open_files import close_all_but
 from fakecgroup_mount.warm.client import NUMBER, REFUSED, STARTED
 from fakecgroup_mount.warm.request import Request
 
@@ -56,18 +56,11 @@ def _place(files: list[int], numbers: list[int], client: socket.socket) -> socke
     kept = socket.socket(fileno=fcntl.fcntl(client, fcntl.F_DUPFD_CLOEXEC, free))
     moved = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, free) for fd in files]
     client.detach()
-    _close_all_but({kept.fileno(), *moved})
+    close_all_but({kept.fileno(), *moved})
     for fd, number in zip(moved, numbers, strict=True):
         os.dup2(fd, number)
         os.close(fd)
     return kept
-
-
-def _close_all_but(kept: Collection[int]) -> None:
-    for fd in map(int, os.listdir("/proc/self/fd")):
-        if fd not in kept:
-            with contextlib.suppress(OSError):  # that of the listing itself
-                os.close(fd)
 
 
 def _stream(fd: int, how: str) -> TextIO:

@@ -13,15 +13,13 @@ from typing import NoReturn
 
 from fakecgroup_mount.errors import MountError
 from fakecgroup_mount.host.execute import execute
+from fakecgroup_mount.host.open_files import close_all_but
 from fakecgroup_mount.host.shortage import explained
+from fakecgroup_mount.run.front import PASSED_ON, SI_USER
 from fakecgroup_mount.warm import VARIABLE
 from fakecgroup_mount.warm.server import serve
 
-_PASSED_ON = frozenset(
-    (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2, signal.SIGCONT)
-)
-_HELD = _PASSED_ON | {signal.SIGCHLD, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU}
-_SI_USER = 0  # or less: sent by a process; the terminal sends signals to the command too
+_HELD = PASSED_ON | {signal.SIGCHLD, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU}
 _WAITING = 128  # clients that are not accepted yet
 
 
@@ -58,14 +56,9 @@ def _become_server(listener: socket.socket, life: int, main: Callable[[list[str]
         os.setpgid(0, 0)
         os.chdir("/")
         null = os.open(os.devnull, os.O_RDWR)
-        for fd in map(int, os.listdir("/proc/self/fd")):
-            if fd < 3:
-                os.dup2(null, fd)
-            elif fd not in (listener.fileno(), life):
-                try:
-                    os.close(fd)
-                except OSError:
-                    pass  # that of the listing itself
+        for fd in (0, 1, 2):
+            os.dup2(null, fd)
+        close_all_but((0, 1, 2, listener.fileno(), life))
         serve(listener, life, main)
     finally:
         os._exit(0)
@@ -85,7 +78,7 @@ def _run(command: list[str]) -> int:
             os.kill(os.getpid(), signal.SIGSTOP)  # so that the shell takes the terminal back
             continue
         told = signal.sigwaitinfo(_HELD)
-        if told.si_signo in _PASSED_ON and told.si_code <= _SI_USER:
+        if told.si_signo in PASSED_ON and told.si_code <= SI_USER:
             os.kill(pid, told.si_signo)
 
 
@@ -98,11 +91,8 @@ def _forked() -> int:
 
 def _execute(command: list[str], mask: Collection[int]) -> NoReturn:
     """Becomes the command, in a child."""
-    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores these
-        signal.signal(number, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
     status = 1
     try:
-        status = execute(command, "fakecgroup warm")
+        status = execute(command, mask, "fakecgroup warm")
     finally:
         os._exit(status)

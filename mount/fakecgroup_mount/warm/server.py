@@ -22,7 +22,7 @@ def serve(listener: socket.socket, life: int, main: Callable[[list[str]], int]) 
 
 
 def _start(client: socket.socket, main: Callable[[list[str]], int]) -> None:
-    """Starts a keeper that is no child of ours: our end must not be that of its group's connection to us (`keeper`).
+    """Starts a keeper that is no child of ours: our end could hang its process group up else (`keeper`).
 
     If none can be started, the client gets no answer, and starts without us.
     """

@@ -27,11 +27,9 @@ FRONT = "tr '\\0' ' ' </proc/$PPID/cmdline"  # of `fakecgroup run`, or of the se
 WHO = [*COMMAND, "run", "--", "sh", "-c", FRONT]
 
 
-def warm(script: str, *options: str, **kept: str) -> subprocess.CompletedProcess[str]:
+def warm(script: str) -> subprocess.CompletedProcess[str]:
     """A sh script under `fakecgroup warm`; $FAKE is the command `fakecgroup`."""
-    fake = " ".join(f"'{word}'" for word in COMMAND)
-    environment = {**os.environ, **kept, "FAKE": fake}
-    return run("warm", *options, "--", "sh", "-c", script, cwd=REPOSITORY, env=environment)
+    return run("warm", "--", "sh", "-c", script, env={**os.environ, "FAKE": shlex.join(COMMAND)})
 
 
 @pytest.fixture
